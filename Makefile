@@ -9,7 +9,8 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 	$(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print("$(p)")' 2>/dev/null)))
 # Tests wait for much of their time, so two cores can do with more processes; for a debugger, `make test ARGS=-n0`.
 WORKERS ?= 4
-SIDE_BY_SIDE = -n $(WORKERS) --dist worksteal
+# A file stays with one process, which makes what its tests share once.
+SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile
 # Where none is written, each of the many processes of a run compiles all of it for itself.
 unexport PYTHONDONTWRITEBYTECODE
 # Each of these has processes of its own by the handful.

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import brotli
+import pytest
 from backports import zstd
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def hostile(bodies: dict[str, tuple[str, bytes]]) -> type[BaseHTTPRequestHandler
     return Site
 
 
+@pytest.mark.soak(minutes=10)
 def test_bodies_and_headers_without_end_are_refused_in_bounded_memory(home: Home) -> None:
     """A quarter of a gigabyte behind a few hundred kilobytes, and headers for as long as anybody listens."""
     home.extra["SESSIONS_AT_ONCE"] = "1"

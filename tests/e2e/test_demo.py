@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import httpx2
+import pytest
 
 from tests.e2e.conftest import Home
 
@@ -31,6 +32,7 @@ def test_two_demos_do_not_share_a_folder(home: Home, tmp_path: Path) -> None:
     assert (folder / "kept").exists()
 
 
+@pytest.mark.soak(minutes=10)
 def test_what_a_demo_found_can_be_searched_and_read_in_a_browser(
     home: Home, tmp_path: Path, endings: list[subprocess.Popen[str]]
 ) -> None:

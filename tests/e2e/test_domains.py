@@ -75,6 +75,7 @@ def test_without_its_redis_no_session_runs(home: Home, shops: DemoServer) -> Non
     assert "canary" not in done.stdout + done.stderr
 
 
+@pytest.mark.soak(minutes=10)
 def test_redis_holds_domains_as_the_documented_system_does(
     home: Home, shops: DemoServer, redis_database: str, redis_client: redis.Redis
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_fleet_is_fed_with_lpush(fleet: Home, shops: DemoServer, redis_client:
     assert_consistent(fleet)
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_fleet_is_asked_over_http(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
     """What `/audits` was asked for is worked as an entry is, and shown where it was asked for (SPEC F155)."""
     url, database = shops.url("shop-0001"), f"sqlite:///{fleet.path / 'vitrine.db'}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+import pytest
+
 from crawler.db import revisions
 from crawler.db.engine import Database
 from tests.e2e.handbook import block, run_lines
@@ -19,6 +21,7 @@ SHOP = "https://shop.example/"
 HALF_HOUR = "The first half hour"
 
 
+@pytest.mark.soak(minutes=10)
 def test_the_first_half_hour(home: Home, shops: DemoServer, tmp_path: Path) -> None:
     """The settings are taken, the source is known, each line comes to a good end; so do clock and notices."""
     start = shops.url("plain")

@@ -53,6 +53,7 @@ def assert_consistent(home: Home) -> None:
     database.close()
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_url_file_goes_on_where_it_stopped(
     home: Home, shops: DemoServer, endings: list[subprocess.Popen[str]], tmp_path: Path
 ) -> None:

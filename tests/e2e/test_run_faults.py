@@ -98,6 +98,7 @@ def assert_finished(told: dict[str, Any]) -> None:
     assert not after["missing"]
 
 
+@pytest.mark.soak(minutes=10)
 def test_some_faults(homes: Path) -> None:
     """One that passes costs nothing; one that stays ends the run, which can be finished."""
     for told in suffered(homes, SOME):
