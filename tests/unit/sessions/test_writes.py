@@ -143,8 +143,8 @@ def test_a_page_that_fails_is_taken_back_alone(store: SessionStore) -> None:
     assert count(store.database, CrawlLog) == before + 3  # two pages, and that the other session began
 
 
-def test_a_stale_session_refuses_its_own_pages_only(store: SessionStore) -> None:
-    """Whatever else is in the group is kept."""
+def test_a_session_that_lost_its_lock_stores_no_page(store: SessionStore) -> None:
+    """Pages of other sessions in the same commit are stored."""
     lost, mine = visit_of(store), visit_of(store, "other.example")
     with store.database.write() as db:
         db.get_one(CrawlSession, lost.fence.session_id).epoch += 1
