@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.engine import URL
 
-BACKENDS = {"sqlite": "sqlite_database", "postgresql": "postgres_database"}
+BACKENDS = {"sqlite": "sqlite_file", "postgresql": "postgres_database"}
 URL_VARIABLE = "TEST_DATABASE_URL"
 TABLES = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 SEQUENCES = "SELECT sequencename::text FROM pg_sequences"
@@ -100,9 +100,13 @@ def database_url(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def database(database_url: str) -> Generator[Database]:
-    """A database with empty tables, once of each kind."""
-    opened = Database(database_url)
+def database(database_url: str, request: pytest.FixtureRequest) -> Generator[Database]:
+    """A database with empty tables, once of each kind.
+
+    As in a program, one object lives as long as the process, with the statements that it has compiled.
+    """
+    of_kind = "one_sqlite" if database_url.startswith("sqlite") else "one_postgresql"
+    opened: Database = request.getfixturevalue(of_kind)
     yield opened
     opened.close()
 
@@ -134,6 +138,22 @@ def sqlite_database(sqlite_template: Path, tmp_path: Path) -> str:
 
 
 @pytest.fixture(scope="session")
+def one_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """Opens the file that `sqlite_file` puts there."""
+    return Database(f"sqlite:///{tmp_path_factory.mktemp('one') / 'vitrine.db'}")
+
+
+@pytest.fixture
+def sqlite_file(one_sqlite: Database, sqlite_template: Path) -> str:
+    """The URL of a SQLite database with empty tables, in a place that the next test has as well."""
+    assert one_sqlite.path
+    shutil.rmtree(one_sqlite.path.parent)
+    one_sqlite.path.parent.mkdir()
+    shutil.copy(sqlite_template, one_sqlite.path)
+    return one_sqlite.shown
+
+
+@pytest.fixture(scope="session")
 def postgres_url() -> Generator[str]:
     """A PostgreSQL; tests ask for a database in it."""
     if given := os.environ.get(URL_VARIABLE):
@@ -151,6 +171,12 @@ def postgres_tables(postgres_url: str) -> Generator[PostgresTables]:
     """The database that `postgres_database` hands out."""
     with PostgresTables(postgres_url) as tables:
         yield tables
+
+
+@pytest.fixture
+def one_postgresql(postgres_tables: PostgresTables) -> Database:
+    """Opens the database that `postgres_database` hands out."""
+    return postgres_tables.opened
 
 
 @pytest.fixture
@@ -180,6 +206,7 @@ class PostgresTables:
         _make_tables(url)
         self._connection = self._made.enter_context(psycopg.connect(url, autocommit=True))
         self._names = self._found(TABLES)
+        self.opened = Database(url)
         return url
 
     def empty(self) -> None:

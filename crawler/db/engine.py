@@ -143,8 +143,9 @@ class Database:
         return not is_busy
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; whatever file is there later may be opened anew."""
         self.engine.dispose()
+        self._file = None
 
     @property
     def shown(self) -> str:

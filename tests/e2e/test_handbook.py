@@ -41,6 +41,7 @@ def test_the_first_half_hour(home: Home, shops: DemoServer, tmp_path: Path) -> N
     run_lines(home, block("Being told", 0), tmp_path)
 
 
+@pytest.mark.soak(minutes=10)
 def test_an_upgrade(home: Home, tmp_path: Path) -> None:
     """The lines of the handbook leave a copy, and a database at this program's revision."""
     home.path.mkdir()

@@ -120,6 +120,7 @@ def self_signed(canary: HTTPServer, tmp_path: Path) -> str:
     return f"127.0.0.1:{canary.server_port}"
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_connection_goes_where_it_is_meant_to(
     home: Home, shops: DemoServer, canary: HTTPServer, self_signed: str
 ) -> None:

@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from sqlalchemy import update
 
 from crawler.clock import utc_now
@@ -28,6 +29,7 @@ def read(home: Home, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_hold_keeps_what_a_cleanup_and_a_purge_would_take(home: Home, shops: DemoServer) -> None:
     """Until it is lifted; then both go their way."""
     domain = shops.domain("plain")

@@ -134,6 +134,7 @@ def test_a_popup_is_dismissed_by_what_does_no_harm(
     assert "overlay_hide_fallback" not in seen.events
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_page_of_nothing_but_popups_has_its_bounds(looker: Looker, shop: DemoServer) -> None:
     """A pass dismisses so many; one that stays whatever is pressed is left where it is."""
     popups = """addEventListener("DOMContentLoaded", () => {
@@ -178,6 +179,7 @@ def test_pictures_that_wait_to_be_seen_are_there(looker: Looker, shop: DemoServe
     assert first == second
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_page_without_an_end_is_bounded(looker: Looker, shop: DemoServer) -> None:
     """By the steps of the scroll, and in its picture."""
     seen = looker.look(shop.url("endless-scroll"), render_scroll_steps=8, render_screenshot_max_px=3000)
@@ -187,6 +189,7 @@ def test_a_page_without_an_end_is_bounded(looker: Looker, shop: DemoServer) -> N
     assert size_of(seen.rendered.screenshot)[1] == 3000
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_page_that_never_stops_is_taken_as_it_is(looker: Looker, shop: DemoServer) -> None:
     """With a warning that says what it was waited for."""
     seen = looker.look(shop.url("never-idle"), render_ready_max_ms=1500)
@@ -195,6 +198,7 @@ def test_a_page_that_never_stops_is_taken_as_it_is(looker: Looker, shop: DemoSer
     assert "Fogbound Tumbler" in text_of(seen)
 
 
+@pytest.mark.soak(minutes=10)
 def test_where_a_page_leads_is_for_the_crawl_to_follow(looker: Looker, shop: DemoServer) -> None:
     """By header or by script: the new address is handed back, and was not asked for."""
     for url in (shop.url("moves-on"), shop.url("plain", "/scenario/redirect/start")):
