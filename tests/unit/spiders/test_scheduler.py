@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from unittest.mock import AsyncMock, Mock
 
 import pytest
 from attrs import evolve
 from scrapy import Request
+from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.test import get_crawler
 
-from crawler.crawl.context import SESSION, TASK
+from crawler.crawl.context import SESSION, TASK, CrawlContext
 from crawler.db.engine import DatabaseUnavailableError
 from crawler.errors import ExitCode
 from crawler.runs.sources import Source
@@ -22,6 +21,7 @@ from tests.unit.components import awaited
 from tests.unit.runs.queues import a_run, leased, page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from crawler.db.engine import Database
@@ -30,25 +30,66 @@ if TYPE_CHECKING:
 MOVED = "https://shop.example/moved"
 
 
-def a_scheduler(*tasks: LeasedTask, **limits: Any) -> Any:
-    """One whose worker has these tasks."""
-    left = list(tasks)
-    made: Any = RunScheduler.__new__(RunScheduler)
-    made.worker = SimpleNamespace(
-        take=lambda: (SimpleNamespace(id="a visit"), left.pop(0)) if left else None,
-        has_ready=lambda: bool(left),
-        run=SimpleNamespace(id=7, source=evolve(Source.of_url("https://shop.example/"), **limits)),
-        visits=SimpleNamespace(tell=Mock()),
-        end_soon=Mock(),
-        close=AsyncMock(return_value=""),
-    )
-    made.stats, made._came_back = get_crawler().stats, deque()
-    made.spider = SimpleNamespace(parse_page=lambda: None, page_failed=lambda: None)
+class Worker:
+    """Has these tasks, and notes what it hears; `ends_as` is what its end comes to."""
+
+    def __init__(self, tasks: tuple[LeasedTask, ...], limits: dict[str, Any]) -> None:
+        self.left = list(tasks)
+        source = evolve(Source.of_url("https://shop.example/"), **limits)
+        self.run = SimpleNamespace(id=7, source=source)
+        self.ended: list[tuple[LeasedTask, TaskEnd]] = []
+        self.told: list[tuple[str, dict[str, Any]]] = []
+        self.visits = SimpleNamespace(tell=lambda event, **fields: self.told.append((event, fields)))
+        self.ends_as: str | Exception = ""
+        self.done: dict[str, int] = {}
+        self.store: Any = None
+
+    def take(self) -> tuple[Any, LeasedTask] | None:
+        """The next task, of a visit."""
+        return (SimpleNamespace(id="a visit"), self.left.pop(0)) if self.left else None
+
+    def has_ready(self) -> bool:
+        """Whether there is one."""
+        return bool(self.left)
+
+    def end_soon(self, task: LeasedTask, end: TaskEnd) -> None:
+        """Note it."""
+        self.ended.append((task, end))
+
+    async def close(self) -> str:
+        """How the run ended, if it did."""
+        if isinstance(self.ends_as, Exception):
+            raise self.ends_as
+        return self.ends_as
+
+
+@pytest.fixture
+def a_scheduler() -> Callable[..., Any]:
+    """Makes one whose worker has these tasks."""
+
+    def made(*tasks: LeasedTask, **limits: Any) -> Any:
+        crawler = get_crawler()
+        CrawlContext.of(crawler).run_worker = Worker(tasks, limits)  # type: ignore[assignment]
+        found = RunScheduler(crawler)
+        found.open(SimpleNamespace(parse_page=lambda: None, page_failed=lambda: None))  # type: ignore[arg-type]
+        return found
+
     return made
 
 
+def close(scheduler: Any) -> None:
+    """As Scrapy does at the end of a crawl."""
+
+    async def closed() -> None:
+        await maybe_deferred_to_future(scheduler.close("finished"))
+
+    awaited(closed())
+
+
 @pytest.mark.parametrize(("limits", "timeout"), [({}, None), ({"fetch_timeout_seconds": 5.0}, 5)])
-def test_tasks_become_requests_in_the_workers_order(limits: dict[str, Any], timeout: float | None) -> None:
+def test_tasks_become_requests_in_the_workers_order(
+    a_scheduler: Callable[..., Any], limits: dict[str, Any], timeout: float | None
+) -> None:
     """Of their visit, never filtered as duplicates, with the timeout of the source."""
     scheduler = a_scheduler(leased(1), leased(2, depth=3), **limits)
     assert scheduler.has_pending_requests()
@@ -62,37 +103,37 @@ def test_tasks_become_requests_in_the_workers_order(limits: dict[str, Any], time
     assert scheduler.stats.get_value("request_depth_max") == 3
 
 
-def test_a_redirected_request_goes_out_first_or_is_given_back_at_the_end() -> None:
+def test_a_redirected_request_goes_out_first_or_is_given_back_at_the_end(
+    a_scheduler: Callable[..., Any],
+) -> None:
     """Its task is under way already; a stop between two redirects costs no attempt."""
     scheduler = a_scheduler(leased(1))
     redirected = Request(MOVED, meta={TASK: leased(9)})
     assert scheduler.enqueue_request(redirected)
     assert scheduler.next_request() is redirected
     scheduler.enqueue_request(redirected)
-    awaited(scheduler._close())
-    scheduler.worker.end_soon.assert_called_once_with(
-        redirected.meta[TASK], TaskEnd.given_back(Release.INTERRUPTED)
-    )
+    close(scheduler)
+    assert scheduler.worker.ended == [(redirected.meta[TASK], TaskEnd.given_back(Release.INTERRUPTED))]
 
 
-def test_a_request_of_no_task_is_refused() -> None:
+def test_a_request_of_no_task_is_refused(a_scheduler: Callable[..., Any]) -> None:
     """It would be lost with the process, and counts against no limit."""
     scheduler = a_scheduler()
     assert not scheduler.enqueue_request(Request(MOVED))
     assert not scheduler.has_pending_requests()
 
 
-def test_a_run_whose_end_cannot_be_stored_fails_the_crawl() -> None:
+def test_a_run_whose_end_cannot_be_stored_fails_the_crawl(a_scheduler: Callable[..., Any]) -> None:
     """The run stays open, and nobody takes it for done."""
     scheduler = a_scheduler()
-    scheduler.worker.close.side_effect = DatabaseUnavailableError("the disk is full")
-    awaited(scheduler._close())
-    scheduler.worker.visits.tell.assert_called_once_with("run_ended", run=7, exit_code=ExitCode.FAILED)
+    scheduler.worker.ends_as = DatabaseUnavailableError("the disk is full")
+    close(scheduler)
+    assert scheduler.worker.told == [("run_ended", {"run": 7, "exit_code": ExitCode.FAILED})]
 
 
 @pytest.mark.parametrize("can_write", [True, False])
 def test_the_end_of_a_run_is_told_and_reported(
-    database: Database, tmp_path: Path, *, can_write: bool
+    a_scheduler: Callable[..., Any], database: Database, tmp_path: Path, *, can_write: bool
 ) -> None:
     """A report that cannot be written costs nothing else."""
     home = tmp_path / "home"
@@ -105,10 +146,10 @@ def test_the_end_of_a_run_is_told_and_reported(
         SimpleNamespace(database=database),
         SimpleNamespace(vitrine_home=home),
     )
-    worker.close.return_value = "stopped"
-    awaited(scheduler._close())
-    [told] = worker.visits.tell.call_args_list
-    assert told.args == ("run_ended",)
-    assert {"run": worker.run.id, "status": "stopped", "stored": 2}.items() <= told.kwargs.items()
-    assert sum(told.kwargs["tasks"].values()) == 1
+    worker.ends_as = "stopped"
+    close(scheduler)
+    [(event, told)] = worker.told
+    assert event == "run_ended"
+    assert {"run": worker.run.id, "status": "stopped", "stored": 2}.items() <= told.items()
+    assert sum(told["tasks"].values()) == 1
     assert home.is_dir() is can_write
