@@ -97,6 +97,7 @@ BAD = {
 }
 
 
+@pytest.mark.soak(minutes=10)
 def test_a_fleet_is_fed_with_lpush(fleet: Home, shops: DemoServer, redis_client: redis.Redis) -> None:
     """A URL, or an object with the spider's arguments, in meta or beside it; a worker has its defaults.
 

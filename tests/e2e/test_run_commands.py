@@ -77,6 +77,7 @@ class Mending:
         return (200, "", page(["/broken"])) if path == "/some" else None
 
 
+@pytest.mark.soak(minutes=10)
 def test_exit_codes_and_lists_tell_how_runs_ended(home: Home, stored: Database) -> None:
     """0 for all pages that were allowed, 3 where some failed, 1 where none came, 5 where nothing is left."""
     site = Mending()
