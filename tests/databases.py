@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, LiteralString, NoReturn, Self
 from uuid import uuid4
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlalchemy.engine import URL
+
+    from tests.servers import Server
 
 BACKENDS = {"sqlite": "sqlite_file", "postgresql": "postgres_database"}
 URL_VARIABLE = "TEST_DATABASE_URL"
@@ -61,17 +63,23 @@ def do_without(error: MissingServerError) -> NoReturn:
     pytest.skip(str(error))
 
 
+@contextmanager
+def _started(server: AbstractContextManager[Server]) -> Generator[str]:
+    with ExitStack() as stack:
+        try:
+            yield stack.enter_context(server).url
+        except MissingServerError as error:
+            do_without(error)
+
+
 # ── Redis ──
 
 
 @pytest.fixture(scope="session")
 def redis_url() -> Generator[str]:
     """A Redis for all tests of this process; those that need it empty ask for `redis_database`."""
-    with ExitStack() as stack:
-        try:
-            yield stack.enter_context(own_redis()).url
-        except MissingServerError as error:
-            do_without(error)
+    with _started(own_redis()) as url:
+        yield url
 
 
 @pytest.fixture
@@ -159,11 +167,8 @@ def postgres_url() -> Generator[str]:
     if given := os.environ.get(URL_VARIABLE):
         yield given
         return
-    with ExitStack() as stack:
-        try:
-            yield stack.enter_context(own_postgresql()).url
-        except MissingServerError as error:
-            do_without(error)
+    with _started(own_postgresql()) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -22,12 +22,6 @@ def facts_of(pid: int) -> list[str]:
     return []
 
 
-def parent_of(pid: int) -> int | None:
-    """The process that is directly above one; None where it is gone."""
-    facts = facts_of(pid)
-    return int(facts[PARENT]) if facts else None
-
-
 def below(pid: int, *, in_session: int | None = None) -> list[int]:
     """The living processes below one; on request only those of a session, and what is below these."""
     children: dict[int, list[int]] = {}

@@ -485,7 +485,7 @@ class Settings(BaseSettings):
 
     @cached_property
     def reading_origins(self) -> frozenset[str]:
-        """Whose scripts may read the public API (SPEC 6)."""
+        """Whose scripts may read the public API."""
         parts = urlsplit(self.replay_base_url)
         origins = self.cors_origins or LOCAL_ORIGINS
         own = {f"{parts.scheme}://{parts.netloc}".lower()} if self.replay_base_url else set[str]()

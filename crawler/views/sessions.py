@@ -37,9 +37,7 @@ NEWEST = Newest(
     by=(CrawlSession.created_at, CrawlSession.id),
     time=CrawlSession.created_at,
     domain=equals(CrawlSession.domain),
-    cause=equals(
-        CrawlSession.cause,
-    ),
+    cause=equals(CrawlSession.cause),
 )
 
 

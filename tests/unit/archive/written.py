@@ -14,8 +14,6 @@ from crawler.html.content import Content, Section
 from crawler.warc.cdxj import stored_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy.orm import Session
 
     from crawler.db.engine import Database
@@ -62,12 +60,6 @@ def a_page(db: Session, url: str = SHOP, at: datetime = NOON, **columns: Any) ->
         "record_id": columns.pop("record_id", None) or a_record(db, url, at, status_code=status).id,
     }  # fmt: skip
     return ReadPage(url=url, captured_at=at, status_code=status, **{**given, **columns})
-
-
-def write_all(db: Session, pages: Sequence[ReadPage]) -> None:
-    """Write pages with their texts."""
-    contents = [each.content for each in pages if not (each.content.problem or each.repeats)]
-    write(db, pages, texts.store(db, contents))
 
 
 def index(database: Database, *pages: dict[str, Any]) -> list[ReadPage]:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from crawler.db.engine import Database
 
-PAIR_BYTES = 1500
-
 
 def opened(folder: Path, **how: Any) -> WarcShelf:
     """A shelf whose files no database knows."""
